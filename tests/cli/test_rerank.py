@@ -131,7 +131,7 @@ def test_a_batch_by_a_policy_that_asks_a_model_keeps_to_one_budget(
     assert [each["candidates"][0]["id"] for each in lines[:3]] == [each["candidates"][0]["id"] for each in plain[:3]]
 
 
-def test_a_second_reader_reads_for_a_page_a_batch_and_a_re_ranking(
+def test_a_second_reader_reads_for_every_command_that_takes_a_patient(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     limp = {"quote": "hangs like a wet towel", "name": "Hypotonia", "status": "present", "whose": "patient"}
@@ -151,7 +151,12 @@ def test_a_second_reader_reads_for_a_page_a_batch_and_a_re_ranking(
         assert "model m 90%" in words and "read by the model m" in words and "doubts Seizure" in words, done.stdout
         assert invoke("diagnose", note, "--reader", "m", "--html", str(page)).returncode == 0
         assert "model m 0.90" in page.read_text("utf-8")
-        taken = invoke("diagnose", note, "--reader", "m", "--heed-doubts", "--json")
+        asked = ("ask", "What are the symptoms of OMIM:100001?", "--case", note)
+        consulted = ("consult", note, "--max-questions", "0")
+        for command in (("diagnose", note), ("explain", note, "OMIM:100001"), consulted, asked):
+            found = json.loads(invoke(*command, "--reader", "m", "--heed-doubts", "--json").stdout)
+            told = {each["label"]: each["status"] for each in found["case"]["findings"]}
+            assert told["Seizure"] == "unknown" and told["Hypotonia"] == "present", command
         for how in ((), ("--rerank", "m")):
             many = invoke(
                 "batch", str(cases), "--reader", "m", "--heed-doubts", "--max-calls", "20", "--explain", "1", *how
@@ -159,5 +164,4 @@ def test_a_second_reader_reads_for_a_page_a_batch_and_a_re_ranking(
             lines = [json.loads(each) for each in many.stdout.splitlines()]
             assert [any(f["method"] == "model m" for f in each["case"]["findings"]) for each in lines] == [True] * 3
             assert not any(f["id"] == "HP:0001250" and f["status"] == "present" for f in lines[0]["case"]["findings"])
-    told = {each["label"]: each["status"] for each in json.loads(taken.stdout)["case"]["findings"]}
-    assert told["Seizure"] == "unknown" and told["Hypotonia"] == "present"
+            assert not how or "about 9 requests for 3 patients" in many.stderr  # to read, to name, to order

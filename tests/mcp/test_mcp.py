@@ -21,6 +21,8 @@ from conftest import require_module
 from kgdx.llm.chat import Message, estimated_tokens
 from kgdx.mcp.mcp_server import PATH, ROOM, Tools, Turns, application, readable, server
 from kgdx.serve import Options
+from policies.conftest import behind
+from policies.test_second_reader import LIMP, NOTE, writes
 
 require_module("mcp.server", "mcp")
 
@@ -69,6 +71,14 @@ def test_a_patient_is_diagnosed_and_a_disease_explained(call: Callable[..., str]
     assert "1. Tiny epilepsy syndrome 1, autosomal recessive" in ranked and "speaks for it" in ranked
     assert "PMID" in call("explain", disease="OMIM:100001", text="She has seizures, but is not short.")
     assert call("explain", disease="no such thing", **SEIZING).startswith("error: ")
+
+
+def test_texts_are_read_by_a_model_too_where_the_server_has_one(tiny_graph: Path) -> None:
+    with kgdx.open(tiny_graph) as graph, behind(writes([LIMP], [{"number": 1, "reason": "past"}])) as (model, server):
+        tools = Tools(graph, reader=model, heed_doubts=True)
+        assert "Hypotonia" in tools.diagnose(NOTE) and "doubts Seizure" in tools.diagnose(NOTE)
+        assert "Hypotonia" in tools.explain("OMIM:100001", NOTE)
+        assert len(server.requests) == 3 and tools.diagnose(observed=["HP:0001250"]) and len(server.requests) == 3
 
 
 def test_what_cannot_be_read_is_one_line(call: Callable[..., str]) -> None:

@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kgdx
 from kgdx.api import Graph
 from kgdx.case import Status
 from kgdx.episode.resume import policy_of, resume
@@ -121,6 +123,25 @@ def test_a_doubt_is_told_and_withdraws_only_where_that_is_wanted(graph: Graph) -
     assert found == RULES and 'doubts Seizure (HP:0001250), read as present: past; --not "Seizure"' in told
     found, told, _ = read(graph, doubting, heed_doubts=True)
     assert found == [("Seizure", "unknown"), RULES[1]] and "taken as unknown" in told
+
+
+def test_where_all_is_doubted_and_doubts_are_heeded_nothing_is_ranked(default_graph: Path) -> None:
+    text = "Worried sick about the exam; it is a pain. My heart races when I see her. Sleep fine, appetite good."
+    with kgdx.open(default_graph) as graph, behind(doubting_all) as (model, _):
+        told = graph.diagnose(text, reader=model)
+        found = graph.diagnose(text, reader=model, heed_doubts=True)
+        again = graph.explain(found, "OMIM:208900")  # rules read the text anew, and what was taken back stays so
+        beside = graph.diagnose(text, reader=model, heed_doubts=True, genes=["FBN1"])
+    assert told.candidates and all(each.doubt for each in told.case.findings if each.span is not None)
+    assert not found.candidates and found.judgement is not None and found.judgement.level == "nothing"
+    assert not found.case.observed and not again.case.observed
+    assert beside.candidates
+
+
+def doubting_all(body: Body, number: int) -> Reply:
+    words = str(body["messages"][-1]["content"]).split("# Read by the program")[-1]
+    shown = re.findall(r"^(\d+)\. ", words, re.MULTILINE)
+    return Say(json.dumps({"findings": [], "doubts": [{"number": int(n), "reason": "not the patient"} for n in shown]}))
 
 
 def test_a_long_text_is_read_in_parts_within_the_budget(graph: Graph) -> None:

@@ -26,6 +26,7 @@ class Running:
     address: str
     process: subprocess.Popen[str]
     lines: list[str] = field(default_factory=list)
+    model: Any = None
 
     @property
     def log(self) -> str:

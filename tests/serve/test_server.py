@@ -201,11 +201,6 @@ def test_a_question_is_answered_by_rules(client: httpx2.Client) -> None:
     assert events.text.count("event: step") > 3 and "event: answer" in events.text
 
 
-def test_a_model_that_is_not_configured_is_said_to_be(client: httpx2.Client) -> None:
-    response = client.post("/ask", json={"question": "What is ptosis?", "policy": "planner"})
-    assert response.status_code == 409 and "KGDX_LLM_MODEL" in response.json()["hint"]
-
-
 def test_a_result_becomes_a_page_in_which_names_are_only_names(client: httpx2.Client) -> None:
     document = client.post("/diagnose", json={"observed": ["Seizure"], "top": 2}).json()
     document["candidates"][0]["name"] = "<script>alert(1)</script><img src=x onerror=alert(1)>"

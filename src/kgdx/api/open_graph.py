@@ -35,7 +35,7 @@ from kgdx.episode.policy import Policy, default_policy, make_policy
 from kgdx.episode.resume import Replayed, policy_of, resume
 from kgdx.episode.resume import replay as replay_trace
 from kgdx.episode.segment import Kind, Segment, error_of
-from kgdx.episode.state import Limits
+from kgdx.episode.state import Limits, State
 from kgdx.episode.world import Patient, World
 from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.results.ranked import Candidate, MoveReason, Reranking
@@ -140,15 +140,36 @@ class Graph(GraphContext):
         found = super().extract(text, language, patient)
         if reader is None:
             return found
-        limits = within(limits)
-        chooser, world = read_twice(self, None, World(self), reader, limits, language=language, **how)
-        case = replace(patient or Case(""), text=text).identified()
-        episode = run_episode(world, begin(case, chooser, limits=limits, fingerprint=self.fingerprint), chooser)
         from kgdx.policies.second_reader import united
 
-        failed = (each for each in faults(episode.state) if each.where == READER)
-        found = united(found, episode.state)
+        case = replace(patient or Case(""), text=text)
+        state, failed = self._read_twice(case, reader, limits, language=language, **how)
+        found = united(found, state)
         return replace(found, issues=(*found.issues, *failed))
+
+    def read_again(
+        self, case: CaseLike, reader: ChatModel | str | None = None, *, limits: Limits | None = None, **how: Any
+    ) -> Case:
+        """Return a case whose text a language model reads after the rules, to explain, to consult or to ask about.
+
+        Its findings and doubts are the case's own from then on, as if somebody had given them: see :meth:`extract`.
+        Without a text, or a reader, the case is as it was.
+        """
+        given = self.case(case)
+        if reader is None or not given.text.strip():
+            return given
+        state, failed = self._read_twice(given, reader, limits, **how)
+        # rules read the text once more, wherever the case is used: what they leave unread is theirs to say
+        return replace(state.case, unread=given.unread).with_issues(failed)
+
+    def _read_twice(
+        self, case: Case, reader: ChatModel | str, limits: Limits | None, **how: Any
+    ) -> tuple[State, list[Issue]]:
+        limits = within(limits)
+        chooser, world = read_twice(self, None, World(self), reader, limits, **how)
+        start = begin(case.identified(), chooser, limits=limits, fingerprint=self.fingerprint)
+        state = run_episode(world, start, chooser).state
+        return state, [each for each in faults(state) if each.where == READER]
 
     def episode(
         self,

@@ -286,8 +286,7 @@ def provenance(graph: GraphContext) -> tuple[str, tuple[Row, ...]]:
 
 
 def _least(one: Number | None, other: Number | None) -> Number | None:
-    given = [each for each in (one, other) if each is not None]
-    return min(given) if given else None
+    return min((each for each in (one, other) if each is not None), default=None)
 
 
 def answer_of(episode: Episode, case: Case | None, *, fingerprint: str) -> Answer:

@@ -21,6 +21,7 @@ from kgdx.errors import KgdxError, UsageError
 from kgdx.llm.chat import ChatModel, Prices, private_loop
 from kgdx.policies.reordering import expected_tokens
 from kgdx.policies.rerank import Instruction, RerankPolicy
+from kgdx.policies.second_reader import SecondReader
 from kgdx.rank import Ranking
 from kgdx.results.ranked import Candidate
 
@@ -167,6 +168,10 @@ class Reranker(PatientsAsked):
             seen += 1
             begun = self._begun(case)
             asked = self._first_request(begun) if isinstance(begun, State) else None
+            if isinstance(begun, State) and isinstance(self.chooser, SecondReader):
+                readings = self.chooser.requests((asked or begun).case)
+                calls, written = calls + len(readings), written + expected_tokens(case.text)
+                read += sum(expected_tokens(each.content) for reading in readings for each in reading.messages)
             if asked is None:
                 continue
             windows = self.policy.parts(asked) * (1 + self.policy.shuffles)

@@ -102,6 +102,7 @@ class Finding:
         value: The number that was measured, where the text gives one.
         unit: Its unit, as it is written; where it is left out, the one that it must be in.
         range: What the value was judged by, where it was.
+        doubt: Why a language model that has read the text, too, doubts it; empty where none does.
     """
 
     id: str
@@ -119,6 +120,7 @@ class Finding:
     value: float | None = None
     unit: str = ""
     range: Range | None = None
+    doubt: str = ""
 
     @property
     def qualified_by(self) -> str:

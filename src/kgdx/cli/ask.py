@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Literal
 
 import kgdx
 from kgdx.cli import inputs, output
-from kgdx.cli.options import Encoder, Mapping, Model, OnStore, Presentation, Store, argument, flag, option
+from kgdx.cli.options import (
+    Encoder,
+    Mapping,
+    Model,
+    OnStore,
+    Presentation,
+    Reading,
+    Store,
+    argument,
+    flag,
+    option,
+)
 from kgdx.cli.output import announce
 from kgdx.errors import UsageError
 
@@ -32,6 +43,7 @@ def ask(
     pubmed: bool | None = option(None, "", "Search PubMed for publications.", show_default=False),
     language: Literal["en", "zh"] | None = option(None, "CODE", "Language of the answer, en or zh; the question's."),
     model: Model,
+    second: Reading,
     save: bool = flag("Write the run into the graph."),
     save_text: bool = flag("Likewise, with question, prompts and answers in their own words."),
     trace: bool = flag("Show all evidence, and what the model was asked."),
@@ -51,10 +63,11 @@ def ask(
     patient = inputs.one(case)
     options = _choices(choices or ())
     announce(store, model.llm, policy)
+    announce(store, second.reader, None)
     with inputs.graph(store, encoder=encoder, mapping=mapping, on_store=on_store) as graph:
         found = graph.ask(
             asked.decode("utf-8", "replace"),
-            case=patient,
+            case=patient and second.again(graph, patient, model.limits()),
             policy=policy,
             model=model.llm,
             options=options,

@@ -18,9 +18,8 @@ from kgdx.cli.options import (
     BudgetOptions,
     CaseBank,
     Encoder,
-    HeedDoubts,
     Policy,
-    Reader,
+    Reading,
     Rerank,
     Sharing,
     Store,
@@ -43,7 +42,7 @@ FAILED_CASES = 7
 
 
 @dataclass(frozen=True)
-class Many:
+class Many(Reading):
     """What is done with each case of a batch."""
 
     top: Top = 10
@@ -51,8 +50,6 @@ class Many:
     policy: Policy = None
     llm: str | None = option(None, "MODEL", "Have this model at KGDX_LLM_BASE_URL plan the steps.")
     case_bank: CaseBank = None
-    reader: Reader = None
-    heed_doubts: HeedDoubts = False
 
 
 def batch(
@@ -164,10 +161,8 @@ def result(graph: Graph, case: Case | Failure, options: Mapping[str, Any]) -> Re
     """Return the diagnosis of one case without its trace, or what went wrong."""
     from kgdx.case import Failure
 
-    if isinstance(case, Failure):
-        return outcome(case, None)
     try:
-        return outcome(case, graph.diagnose(case, **options))
+        return outcome(case, None if isinstance(case, Failure) else graph.diagnose(case, **options))
     except KgdxError as error:
         return outcome(case, error)
 

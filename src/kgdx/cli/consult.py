@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from kgdx.cli import inputs, output
-from kgdx.cli.options import BudgetOptions, CaseArgument, Presentation, Store, TermOptions, flag, option
+from kgdx.cli.options import BudgetOptions, CaseArgument, Presentation, Reading, Store, TermOptions, flag, option
 from kgdx.errors import StoreError, UsageError, refusing
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def consult(
     *,
     terms: TermOptions,
     asking: ConsultQuestions,
+    second: Reading,
     budget: BudgetOptions,
     keep: ConsultFiles,
     trace: bool = flag("Show every step, and who took it."),
@@ -92,9 +93,11 @@ def consult(
     output.check_record(keep.record, force=shown.force)
     if keep.resume is not None and (case or terms.given or asking.settings or asking.policy):
         raise UsageError("a transcript has its own patient and settings", hint="leave them out, or --resume")
-    given = inputs.one(case)
+    given, limits = inputs.one(case), budget.limits()
+    output.announce(store, second.reader, None)
     with inputs.graph(store) as graph:
-        consultation = _begun(graph, given, terms, asking, budget.limits(), keep)
+        known = inputs.with_terms(given, terms, graph) if given or terms.given else None
+        consultation = _begun(graph, known and second.again(graph, known, limits), asking, limits, keep)
         _ask(consultation)
         output.write_record(keep.record, consultation, force=shown.force)
         if consultation.waiting:
@@ -109,13 +112,12 @@ def consult(
 
 
 def _begun(
-    graph: Graph, given: Case | None, terms: TermOptions, asking: ConsultQuestions, limits: Limits, keep: ConsultFiles
+    graph: Graph, known: Case | None, asking: ConsultQuestions, limits: Limits, keep: ConsultFiles
 ) -> Consultation:
     """Return the consultation until it first waits: a new one, or that of a transcript."""
     kept = _keeper(keep.resume or keep.transcript)
     if keep.resume is not None:
         return graph.consult(resume=keep.resume, model=asking.llm, limits=limits, keep=kept)
-    known = inputs.with_terms(given, terms, graph) if given or terms.given else None
     policy = asking.policy or ("doctor" if asking.llm else None)
     return graph.consult(known, policy=policy, model=asking.llm, limits=limits, keep=kept, **asking.settings)
 

@@ -18,12 +18,11 @@ from kgdx.cli.options import (
     CaseArgument,
     CaseBank,
     Encoder,
-    HeedDoubts,
     Json,
     OnStore,
     Policy,
     Presentation,
-    Reader,
+    Reading,
     Rerank,
     Store,
     TermOptions,
@@ -98,8 +97,7 @@ def diagnose(
     person: PersonOptions,
     ranking: RankingOptions,
     rerank: Rerank,
-    reader: Reader = None,
-    heed_doubts: HeedDoubts = False,
+    second: Reading,
     members: bool = flag("List the other diseases of each family in the ranking."),
     trace: bool = flag("Show every step, and who took it."),
     save: bool = flag("Write case and result into the graph."),
@@ -124,9 +122,9 @@ def diagnose(
     inputs.check_given(given, terms)
     about = person.about()
     how |= {} if ranking.limits() == BudgetOptions().limits() else {"limits": ranking.limits()}
-    how |= {} if reader is None else {"reader": reader, "heed_doubts": heed_doubts}
+    how |= vars(second)
     announce(store, how["model"], ranking.policy)
-    announce(store, reader, None)
+    announce(store, second.reader, None)
     with inputs.graph(store, encoder=encoder, on_store=on_store) as graph:
         found = graph.diagnose(inputs.with_terms(given, terms, graph), top=top, explain=paths, **how, **about)
     output.diagnosed(shown, found, store, trace=trace, words=True, explain=ranking.explain, members=members)
@@ -144,6 +142,8 @@ def explain(
     person: PersonOptions,
     policy: Policy = None,
     case_bank: CaseBank = None,
+    second: Reading,
+    budget: BudgetOptions,
     encoder: Encoder = False,
     shown: Presentation,
     store: Store = None,
@@ -154,8 +154,9 @@ def explain(
     """
     output.check(shown.html, force=shown.force)
     given, about = inputs.one(case), person.about()
+    announce(store, second.reader, None)
     with inputs.graph(store, encoder=encoder) as graph:
-        patient = inputs.with_terms(given, terms, graph)
+        patient = second.again(graph, inputs.with_terms(given, terms, graph), budget.limits())
         wanted = graph.ranked_disease(disease)
         result = graph.explain(patient, wanted, policy=policy, case_bank=case_bank, **about)
     finished(result)
@@ -174,9 +175,8 @@ def explain(
 def extract(
     text: str = argument(..., "TEXT|FILE|-", "Free text, or a file of it."),
     language: str | None = option(None, "CODE", "en or zh; found out when not given."),
-    reader: Reader = None,
-    heed_doubts: HeedDoubts = False,
     *,
+    second: Reading,
     budget: BudgetOptions,
     encoder: Encoder = False,
     as_json: Json = False,
@@ -191,9 +191,9 @@ def extract(
     case = inputs.one(text)
     if case is None or not case.text:
         raise CaseError("the case holds no text", hint="give free text, or use `kgdx diagnose`")
-    announce(store, reader, None)
+    announce(store, second.reader, None)
     with inputs.graph(store, encoder=encoder) as graph:
-        found = graph.extract(case.text, language, reader=reader, heed_doubts=heed_doubts, limits=budget.limits())
+        found = graph.extract(case.text, language, limits=budget.limits(), **vars(second))
     person = mentions(case.text)
     if as_json:
         output.write_json({**output.plain(found), "person": output.plain(person)})

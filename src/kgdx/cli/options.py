@@ -18,6 +18,7 @@ from kgdx.registry import Registry
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
+    from kgdx.case import Case
     from kgdx.config import LlmAccess, Settings
     from kgdx.episode.state import Limits
     from kgdx.evaluate.runner import EvaluationTask
@@ -61,18 +62,6 @@ Policy = Annotated[
 ]
 Encoder = Annotated[
     bool, typer.Option("--encoder", help="Also read by meaning what no name matches (English; needs kgdx[encoder]).")
-]
-Reader = Annotated[
-    str | None,
-    typer.Option(
-        "--reader",
-        metavar="MODEL",
-        help="Have this model at KGDX_LLM_BASE_URL read the text after the rules.",
-        show_default=False,
-    ),
-]
-HeedDoubts = Annotated[
-    bool, typer.Option("--heed-doubts", help="Take what the model of --reader doubts as unknown, not only tell it.")
 ]
 CaseBank = Annotated[
     bool | None,
@@ -160,8 +149,16 @@ class TermOptions:
         return bool(self.hpo or self.exclude_hpo or self.withdrawn)
 
 
-STEPS = 200
-"""Most actions of a question."""
+@dataclass(frozen=True)
+class Reading:
+    """A language model that reads a text after the rules."""
+
+    reader: str | None = option(None, "MODEL", "Have this model at KGDX_LLM_BASE_URL read the text after the rules.")
+    heed_doubts: bool = flag("Take what the model of --reader doubts as unknown, not only tell it.")
+
+    def again(self, graph: Graph, case: Case, limits: Limits) -> Case:
+        """Return the case as the model has read it, too, where one is named."""
+        return graph.read_again(case, self.reader, heed_doubts=self.heed_doubts, limits=limits)
 
 
 @dataclass(frozen=True)
@@ -175,6 +172,7 @@ class BudgetOptions:
 
     def limits(self) -> Limits:
         """Return the budget."""
+        from kgdx.api.questions import STEPS
         from kgdx.episode.state import Limits
 
         return Limits(

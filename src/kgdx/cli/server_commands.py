@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kgdx.cli import inputs, output
-from kgdx.cli.options import Encoder, Store, flag, option
+from kgdx.cli.options import Encoder, Reading, Store, flag, option
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,14 @@ def serve(
 
 
 def mcp(
+    *,
     http: bool = flag("Listen, instead of standard input and output."),
     host: str = option("127.0.0.1", "ADDRESS", "Where to listen; other machines need a token."),
     port: int = option(8766, "PORT", "0 for a free one.", min=0, max=65535),
     token_file: Path | None = option(None, "FILE", "File with the token that requests bring; or KGDX_SERVE_TOKEN."),
     allow_host: list[str] | None = option(None, "NAME", "A name that the server is called by; can be repeated."),
     timeout: float = option(20.0, "SECONDS", "Longest time for an answer.", min=0.1),
+    second: Reading,
     encoder: Encoder = False,
     store: Store = None,
 ) -> None:
@@ -77,6 +79,8 @@ def mcp(
         hosts=tuple(allow_host or ()),
         encoder=encoder,
         seconds=timeout,
+        **vars(second),
     )
+    output.announce(store, second.reader, None)
     inputs.build_default(store)
     run(options, http=http, started=lambda address: output.remark(f"listening on {address}"))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, JsonValue
 
 import kgdx
+from kgdx.episode.state import Limits
 from kgdx.errors import KgdxError, MissingExtraError, UsageError
 from kgdx.llm.chat import Message, estimated_tokens
 from kgdx.render.terminal.console import text as as_text
@@ -74,8 +75,8 @@ def shown(what: RenderableType, room: int) -> str:
 class Tools:
     """The tools of an open graph; each method is one, and its docstring tells an assistant what it is for."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, **reading: Any) -> None:
+        self.graph, self._reading = graph, reading
         self._consultations: OrderedDict[str, Consultation] = OrderedDict()
 
     @property
@@ -256,7 +257,7 @@ class Tools:
         if observed or excluded:
             case = with_terms(case, self.graph, observed, excluded)
         about: dict[str, Any] = ({} if sex == "UNKNOWN" else {"sex": sex}) | ({} if age is None else {"age": age})
-        return self.graph.case(case, **about)
+        return self.graph.read_again(self.graph.case(case, **about), **self._reading)
 
     def _stands(self, name: str, consultation: Consultation, room: int) -> str:
         from kgdx.render.terminal.diagnosis_text import diagnosis
@@ -378,7 +379,8 @@ def run(options: Options, *, http: bool, started: Callable[[str], None]) -> None
 def _opened(options: Options) -> Tools:
     graph = kgdx.open(options.store, encoder=options.encoder)
     graph.names  # noqa: B018 - opened before anybody waits for it
-    return Tools(graph)
+    how = {"heed_doubts": options.heed_doubts, "limits": Limits(seconds=options.seconds / 2)}
+    return Tools(graph, reader=options.reader, **how)
 
 
 def application(made: MCPServer, options: Options) -> Any:

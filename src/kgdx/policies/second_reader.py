@@ -17,7 +17,7 @@ from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, Validat
 
 from kgdx.actions.reading import Extract
 from kgdx.answer.artifacts import ranking_of
-from kgdx.case import Case, Extraction, Finding, Issue, Span, Status
+from kgdx.case import Case, Extraction, Finding, Issue, Span, Status, Unread
 from kgdx.case.cleaning import name, sanitise
 from kgdx.case.patient import CORRECTED
 from kgdx.episode.conversation import exchanges
@@ -31,6 +31,7 @@ from kgdx.llm.deidentify import PLACEHOLDERS
 from kgdx.llm.structured import parse
 from kgdx.policies.finishing import FINAL
 from kgdx.policies.reordering import expected_tokens
+from kgdx.rank.clauses import heard
 from kgdx.terms.corpora import cut
 
 PROMPT, NAMES = "second_reader", "second_reader_names"
@@ -152,9 +153,9 @@ class ReadAgain(Action):
             fault = f"the model {model} did not read the text: {error}"
             told = [] if said.failed else [Issue("warning", READER, fault, "what rules read stands")]
             return Outcome(ReadTwice(refused={"no answer": 1}, issues=tuple(told)), case.with_issues(told))
-        taken = {_said(each) for each, _ in doubted} if self.heed_doubts else set()
-        kept = [replace(each, status=Status.UNKNOWN) if _said(each) in taken else each for each in case.findings]
-        certain = [each for each, before in zip(kept, case.findings, strict=True) if each is before]
+        why, taken = {_said(each): reason for each, reason in doubted}, self.heed_doubts and bool(doubted)
+        kept = [_doubtful(each, why.get(_said(each), ""), taken) for each in case.findings]
+        certain = [each for each in kept if not each.doubt or each.status is not Status.UNKNOWN]
         issues: list[Issue] = []
         added: list[Finding] = []
         for each in every:
@@ -162,14 +163,29 @@ class ReadAgain(Action):
                 added.append(each)
         issues += _told(added, doubted, model, self.heed_doubts)
         refused["no term of the graph"] = sum(isinstance(each, Finding) and not each.id for each in every)
-        unread = (each for each in case.unread if not any(_meets(each, found.span) for found in added))
-        both = replace(case, findings=(*kept, *added), unread=tuple(unread)).with_issues(issues)
+        more = {each.id for each in added}  # what it reads there itself is not taken back
+        kept = [each for each in kept if each in certain or each.id not in more]
+        both = replace(case, findings=(*kept, *added), unread=_beside(case.unread, added)).with_issues(issues)
+        stand = (*heard(both), *(each for each in case.phrases if each not in case.text)) if taken else case.phrases
+        both = replace(both, phrases=tuple(each for each in case.phrases if each in stand))
         left = tuple(each for each in every if isinstance(each, OpenName))
-        why = tuple((each.id, reason) for each, reason in doubted)
+        marked = tuple((each.id, reason) for each, reason in doubted)
         return Outcome(
-            ReadTwice(tuple(added), why, left, dict(+refused), tuple(issues)),
+            ReadTwice(tuple(added), marked, left, dict(+refused), tuple(issues)),
             sanitise(both, None, graph.graph.ancestry) if added or taken else both,
         )
+
+
+def _doubtful(finding: Finding, reason: str, taken: bool) -> Finding:
+    """Return a finding with why it is doubted; taken back as a person would, where doubts are heeded."""
+    if not reason or finding.status not in (Status.PRESENT, Status.ABSENT):
+        return finding
+    doubted = replace(finding, doubt=reason)
+    return replace(doubted, status=Status.UNKNOWN, method=CORRECTED) if taken else doubted
+
+
+def _beside(unread: Iterable[Unread], added: Sequence[Finding]) -> tuple[Unread, ...]:
+    return tuple(each for each in unread if not any(_meets(each, found.span) for found in added))
 
 
 def open_names(state: State) -> list[OpenName]:
@@ -277,15 +293,14 @@ def _told(added: Iterable[Finding], doubted: Iterable[Doubt], model: str, withdr
 
 def united(found: Extraction, state: State) -> Extraction:
     """Return what rules have read with what a model has added to it, at the end of its reading."""
-    doubted = {id for made in state.all(ReadTwice) for id, _ in made.doubted}
+    why = dict(each for made in state.all(ReadTwice) for each in made.doubted)
     held = set(map(_said, state.case.findings))
-    taken = {_said(each) for each in found.findings if each.id in doubted} - held
-    rules = (replace(each, status=Status.UNKNOWN) if _said(each) in taken else each for each in found.findings)
+    rules = (_doubtful(each, why.get(each.id, ""), _said(each) not in held) for each in found.findings)
     more = [each for each in state.case.findings if each.method.startswith(METHOD)]
     findings = sorted((*rules, *more), key=lambda each: (each.span.start, each.span.end) if each.span else (0, 0))
     issues = (each for each in found.issues if not more or each.where != "text")
     own = (each for made in state.all(ReadTwice) for each in made.issues)
-    return replace(found, findings=tuple(findings), issues=(*issues, *own))
+    return replace(found, findings=tuple(findings), issues=(*issues, *own), unread=_beside(found.unread, more))
 
 
 def _made(given: Any) -> Any:
@@ -347,6 +362,12 @@ class SecondReader(Policy):
             return self._ask_names(open_names(state))
         text = f"a model has read {len(asked)} of {len(parts)} parts of the text, and rules alone the rest"
         return Remark(code=READER, text=text) if len(asked) < len(parts) else None
+
+    def requests(self, case: Case) -> tuple[AskModel, ...]:
+        """Return what is asked about a case's text at most: each part of it, and at last which terms are meant."""
+        if not case.text.strip() or case.source == CORRECTED:
+            return ()
+        return (*(self._ask(case, part) for part in self._parts(case.text)[:MOST_PARTS]), self._ask_names(()))
 
     def _parts(self, text: str) -> tuple[str, ...]:
         tokens = expected_tokens(text)

@@ -129,9 +129,12 @@ class Reliability:
         does not. One alone is ranked where it is specific, and where more than a line tells of it. In the text of a
         person who comes for no illness or is said to be well, each of these signs outweighs one finding; where both
         are given, so does much that is denied, and what is over, explained or hardly beyond its range counts nothing:
-        unless a finding is severe, lasting, or specific and its diseases are dangerous, as a lump in the breast.
+        unless a finding is severe, lasting, or specific and its diseases are dangerous, as a lump in the breast. Where
+        all that rules read is taken back since a model doubts it, the words of the text rank nothing.
         """
         model, names = self._model, self._names
+        if _taken_back(case):
+            return Judgement("nothing", NOTHING, _missing(case))
         if not (case.text or case.phrases) or model.columns.size < FEW_DISEASES:
             return None
         up, observed = model.basis.up, query.observed.tolist()
@@ -284,6 +287,13 @@ class Reliability:
 
 def _predicted(leaders: Sequence[Candidate], results: Iterable[str]) -> tuple[ExpectedResult, ...]:
     return tuple(ExpectedResult(each.id, each.name, result) for each, result in zip(leaders, results, strict=True))
+
+
+def _taken_back(case: Case) -> bool:
+    """Return whether a model's doubts leave nothing present, and nothing was given beside the text."""
+    doubted = any(each.doubt and each.status is Status.UNKNOWN for each in case.findings)
+    own = case.gene_evidence is not None or any(each not in case.text for each in case.phrases)
+    return doubted and not case.observed and not own
 
 
 def _lasting(finding: Finding) -> bool:

@@ -147,8 +147,7 @@ def create_app(
         generate_unique_id_function=lambda route: route.name,
         lifespan=_lifespan(workers, askers),
     )
-    api = _api(options, workers, askers)
-    _questions(api, options, workers, askers, literature)
+    api = _api(options, workers, askers, literature)
     _state(api, options, workers, model)
     app.include_router(api)
     for path, make in _pages().items():
@@ -181,19 +180,28 @@ async def _watch(workers: WorkerPool) -> None:
         await workers.look(LOOK_S * 2)
 
 
-def _api(options: Options, workers: WorkerPool, askers: WorkerPool) -> APIRouter:
+def _api(options: Options, workers: WorkerPool, askers: WorkerPool, literature: bool) -> APIRouter:
     api = APIRouter(prefix=API, route_class=JsonRoute, responses=_PROBLEMS)
 
-    async def ask(operation: str, request: Any) -> Response:
+    def sent(operation: str, request: Any) -> tuple[WorkerPool, dict[str, Any], float]:
+        """Return who does it: what asks nobody outside need not wait behind what does."""
         given = request.model_dump() if isinstance(request, http_models.RequestBody) else request
-        return _json(await workers.ask(operation, given, seconds=options.seconds))
+        outside = operation in ("rerank", "thought") or (literature and operation == "ask")
+        outside |= getattr(request, "reader", False) or getattr(request, "asks_model", False)
+        pool, seconds = (askers, options.ask_seconds) if outside else (workers, options.seconds)
+        return pool, {**given, "seconds": seconds}, seconds
 
-    _diagnosis(api, ask, options, askers)
+    async def ask(operation: str, request: Any) -> Response:
+        pool, given, seconds = sent(operation, request)
+        return _json(await pool.ask(operation, given, seconds=seconds))
+
+    _diagnosis(api, ask)
     _lookups(api, ask)
+    _questions(api, ask, lambda request: events("ask", *sent("ask", request)))
     return api
 
 
-def _diagnosis(api: APIRouter, ask: Asked, options: Options, askers: WorkerPool) -> None:
+def _diagnosis(api: APIRouter, ask: Asked) -> None:
     @api.post("/diagnose", response_model=DiagnosisDocument, tags=["diagnosis"])
     async def diagnose(request: http_models.DiagnoseRequest) -> Response:
         """Rank the diseases that fit a patient, with what each finding contributes.
@@ -202,10 +210,7 @@ def _diagnosis(api: APIRouter, ask: Asked, options: Options, askers: WorkerPool)
         the scores stay as they are, and so does the order where the model gives none. Where it thinks first, those
         that it names come alone, with what it cites; the ranking stands in where it names none.
         """
-        if request.rerank or request.thought:
-            operation = "rerank" if request.rerank else "thought"
-            return _json(await askers.ask(operation, request.model_dump(), seconds=options.ask_seconds))
-        return await ask("diagnose", request)
+        return await ask("rerank" if request.rerank else "thought" if request.thought else "diagnose", request)
 
     @api.post("/consult", response_model=http_models.ConsultationState, tags=["consultation"])
     async def consult(request: http_models.Consult) -> Response:
@@ -264,17 +269,11 @@ def _lookups(api: APIRouter, ask: Asked) -> None:
         return await ask("page", request)
 
 
-def _questions(api: APIRouter, options: Options, workers: WorkerPool, askers: WorkerPool, literature: bool) -> None:
-    def answering(request: http_models.Ask) -> tuple[WorkerPool, float]:
-        """Who answers: a question for which nobody outside is asked need not wait behind those that are."""
-        outside = request.asks_model or literature
-        return (askers, options.ask_seconds) if outside else (workers, options.seconds)
-
+def _questions(api: APIRouter, ask: Asked, told: Callable[[Any], StreamingResponse]) -> None:
     @api.post("/ask", response_model=AnswerDocument, tags=["questions"])
     async def question(request: http_models.Ask) -> Response:
         """Answer a question from the graph, each claim with its evidence."""
-        pool, seconds = answering(request)
-        return _json(await pool.ask("ask", request.model_dump(), seconds=seconds))
+        return await ask("ask", request)
 
     @api.post("/ask/events", tags=["questions"], response_class=Response, responses={200: _EVENTS})
     async def question_events(request: http_models.Ask) -> Response:
@@ -283,8 +282,7 @@ def _questions(api: APIRouter, options: Options, workers: WorkerPool, askers: Wo
         The events are ``step`` (an entry of the record), ``text`` (a piece of the answer), and last ``answer`` or
         ``problem``.
         """
-        pool, seconds = answering(request)
-        return events(pool, "ask", request.model_dump(), seconds)
+        return told(request)
 
 
 def _state(api: APIRouter, options: Options, workers: WorkerPool, model: str | None) -> None:
@@ -358,7 +356,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
     return response_of(Problem(400, "request", where, f"see {API}/openapi.json", more={"errors": found}))
 
 
-def events(workers: WorkerPool, operation: str, given: Mapping[str, Any], seconds: float) -> StreamingResponse:
+def events(operation: str, workers: WorkerPool, given: Mapping[str, Any], seconds: float) -> StreamingResponse:
     """Return a response that tells what a worker does while it does it.
 
     A client that goes ends the work at its next step, so that no model is paid for what nobody reads.

@@ -93,9 +93,22 @@ class Correction(RequestBody):
         [], description="HPO ids of its side and course."
     )
     since: Annotated[str, Field(max_length=40)] = Field("", description="How long it has been: P3D, PT2H.")
+    doubt: Annotated[str, Field(max_length=40)] = Field("", description="Why a language model doubts it.")
 
 
-class PatientInput(RequestBody):
+class SecondReading(RequestBody):
+    """Whether a language model reads the text, too."""
+
+    reader: StrictBool = Field(
+        False,
+        description="Whether the language model that the server is configured with reads the text after the rules: it "
+        "adds findings (method `model` and its name) and doubts those of the rules (`doubt`), by words of the text "
+        "and terms of the graph. Where it fails, what rules read stands, and an issue at `reader` says so.",
+    )
+    heed_doubts: StrictBool = Field(False, description="Whether findings that it doubts are taken as unknown.")
+
+
+class PatientInput(SecondReading):
     """A patient: in words, by terms, or both; by corrected findings; or as a GA4GH phenopacket v2."""
 
     title: Annotated[str, Field(max_length=200)] = Field(
@@ -183,7 +196,7 @@ class QuestionsRequest(PatientInput, json_schema_extra={"examples": [{"observed"
 
 
 class ExtractRequest(
-    RequestBody, json_schema_extra={"examples": [{"text": "No seizures. 患者有共济失调。"}, {"document": _PACKET}]}
+    SecondReading, json_schema_extra={"examples": [{"text": "No seizures. 患者有共济失调。"}, {"document": _PACKET}]}
 ):
     """A text to read; or a case in another form, such as a phenopacket."""
 

@@ -23,6 +23,8 @@ class Options:
         askers: Processes that ask a language model or PubMed, which may take minutes: diagnoses must not wait for them.
         hosts: Names besides ``localhost`` and addresses that requests may be sent to.
         log_requests: Whether to write a line for each request (never with what was asked).
+        reader: A language model that reads the texts of `kgdx mcp` after the rules; a request to `kgdx serve` asks.
+        heed_doubts: Whether what it doubts is taken as unknown.
     """
 
     store: str | None = None
@@ -39,6 +41,8 @@ class Options:
     seconds: float = 20.0
     ask_seconds: float = 300.0
     log_requests: bool = True
+    reader: str | None = None
+    heed_doubts: bool = False
 
     def checked(self) -> Options:
         """Return the options if they are safe."""

@@ -11,8 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import kgdx
-from kgdx.case.patient import CORRECTED, Case, Extraction, Finding, FindingReader, Resolution, Span, Status
+from kgdx.case.patient import CORRECTED, Case, Extraction, Finding, Resolution, Span, Status
 from kgdx.episode.policy import configure
+from kgdx.episode.state import Limits
 from kgdx.errors import CaseError, UsageError
 from kgdx.serve.http_models import TextReading
 from kgdx.serve.problems import Problem, RequestRefused
@@ -206,7 +207,7 @@ def extract(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     if document is None and not text.strip():
         raise CaseError("the text is empty", hint="describe the patient in words")
     case = case_from_text(text) if document is None else case_from_document(document)
-    reader = RememberingReader(graph.reader)
+    reader = RememberingReader(graph, **_reading(given))
     # what nothing was read from is shown, not refused: a person may mend it
     read = read_text(case, reader, graph.ancestry, language=given.get("language"), words=True)
     return TextReading(
@@ -221,16 +222,23 @@ def extract(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 class RememberingReader:
     """A reader that keeps what it read last: each mention, where a case has each finding once."""
 
-    def __init__(self, reader: FindingReader) -> None:
-        self._reader, self.found = reader, Extraction()
+    def __init__(self, graph: Graph, **how: Any) -> None:
+        self._graph, self._how, self.found = graph, how, Extraction()
 
     def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
         """Read all findings of a free text."""
-        self.found = self._reader.extract(text, language, patient)
+        self.found = self._graph.extract(text, language, patient, **self._how)
         return self.found
 
     def resolve(self, term: str) -> Resolution:
-        return self._reader.resolve(term)
+        return self._graph.resolve(term)
+
+
+def _reading(given: Given) -> dict[str, Any]:
+    """Return how the model that is set reads a text after the rules, in half of the time for the answer at most."""
+    if not given.get("reader"):
+        return {}
+    return {"reader": "", "heed_doubts": given["heed_doubts"], "limits": Limits(seconds=given["seconds"] / 2)}
 
 
 def names(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
@@ -383,7 +391,8 @@ def case_of(given: Given, graph: Graph) -> Case:
     said = {
         name: value for name in About.__annotations__ if (value := given.get(name)) not in (None, [], "", "UNKNOWN")
     }
-    return with_person(replace(case, id=given.get("title") or case.id), cast("About", said)).identified()
+    case = with_person(replace(case, id=given.get("title") or case.id), cast("About", said)).identified()
+    return graph.read_again(case, **_reading(given))
 
 
 def _corrected(findings: Sequence[Mapping[str, Any]], text: str, graph: Graph) -> Case:
@@ -399,7 +408,7 @@ def _corrected(findings: Sequence[Mapping[str, Any]], text: str, graph: Graph) -
             raise unknown(each["id"], resolution)
         start, end = each.get("start"), each.get("end")
         span = None if start is None or end is None else Span(start, end)
-        kept = ("text", "value", "unit", "severity", "since")
+        kept = ("text", "value", "unit", "severity", "since", "doubt")
         said = {name: each[name] for name in kept if each.get(name)} | {"modifiers": tuple(each.get("modifiers", ()))}
         status = Status.UNKNOWN if each["status"] == REMOVED else Status(each["status"])
         found.append(replace(resolution.finding, status=status, span=span, method=CORRECTED, **said))

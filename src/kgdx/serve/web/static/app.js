@@ -26,7 +26,9 @@ function drawPatient() {
   drawNote();
   drawFindings();
   drawAbout();
-  drawIssues($("doubts"), patient.patient().text ? (patient.reading()?.issues ?? []) : []);
+  const shown = new Set(["reader", ...patient.findings().filter((each) => each.doubt).map((each) => each.id)]); // in their own place
+  drawIssues($("doubts"), patient.patient().text ? (patient.reading()?.issues ?? []).filter((each) => !shown.has(each.where)) : []);
+  $("read-box").hidden = !model || !patient.patient().text.trim();
   $("undo").disabled = !patient.canUndo();
   $("example-note").hidden = !patient.patient().example;
   document.title = [patient.patient().title, "kgdx"].filter(Boolean).join(" · ");
@@ -100,6 +102,33 @@ async function read(signal) {
   nameFindings();
 }
 
+let second = new AbortController(); // the model's reading, which nothing else waits for
+
+/** Have the language model read the text after the rules; where it fails, or the text changes before, theirs stays. */
+async function readAgain() {
+  second.abort();
+  second = new AbortController();
+  const { signal } = second;
+  $("read-told").textContent = say("reranking");
+  try {
+    const found = await json("extract", { text: patient.patient().text, reader: true, heed_doubts: $("heed").checked }, signal);
+    signal.throwIfAborted();
+    const failed = found.issues.find((each) => each.where === "reader" && each.level !== "info");
+    patient.setRead(found);
+    unread = false;
+    const count = (which) => patient.findings().filter((each) => each[which]).length;
+    $("read-told").textContent = failed ? say("readFailed") : say("readTold", { added: count("byModel"), doubted: count("doubted") });
+    $("read-told").title = failed?.message ?? "";
+    drawPatient();
+    nameFindings();
+    follow();
+  } catch (problem) {
+    if (problem.name === "AbortError") return;
+    $("read-told").textContent = say("readFailed");
+    $("read-told").title = [problem.detail, problem.hint].filter(Boolean).join(" — ");
+  }
+}
+
 /** Show findings in Chinese where the page is. */
 async function nameFindings() {
   if ((await learn(patient.findings().map((each) => each.id))) && chinese()) drawPatient();
@@ -162,6 +191,8 @@ function changed(what) {
   if (what === "text") {
     unread = true;
     working.abort(); // what is under way reads the text that was
+    second.abort();
+    $("read-told").textContent = "";
     speak(language(), false);
   }
   if (what === "text" && document.activeElement !== $("text")) editNote(false);
@@ -270,6 +301,7 @@ $("more").addEventListener("click", () => { top += FIRST; follow(); });
 $("download").addEventListener("click", download);
 $("rerank").addEventListener("click", () => byModel("rerank"));
 $("think").addEventListener("click", () => byModel("thought"));
+$("read-again").addEventListener("click", readAgain);
 $("print").addEventListener("click", () => window.print());
 $("language").addEventListener("click", () => {
   const was = patient.patient().example;

@@ -1,7 +1,7 @@
 // The findings as chips, the measured values as a table, and what is known of the patient beside them.
 import { $, make, named, say } from "./shared.js";
 import * as patient from "./patient.js";
-import { terms } from "./note.js";
+import { byModel, terms } from "./note.js";
 
 const SIGN = { present: "+", absent: "−", family: "⌂", unknown: "?", hypothetical: "?" };
 
@@ -34,11 +34,12 @@ function chip(finding, tag) {
     { class: "confirm", "aria-pressed": String(finding.confirmed) });
   const item = make(tag, { class: `chip ${finding.status}${finding.doubtful ? " doubtful" : ""}`, "data-key": finding.key },
     button("flip", say("turn", { name, status }), [make("span", { class: "sign", "aria-hidden": "true" }, SIGN[finding.status]), finding.status === "present" ? "" : status], patient.flip, { class: "flip" }),
-    make("span", { class: "name" }, name),
+    make("span", { class: `name${finding.byModel ? " by-model" : ""}${finding.doubted ? " doubted" : ""}` }, name),
     qualified(finding),
+    ...byModel({ doubted: finding.doubted }).map((words) => make("small", { class: "doubts" }, words)),
     confirmed || "",
     button("remove", say("remove", { name }), "×", patient.remove, { class: "remove" }));
-  item.title = `${finding.id} ${finding.name}${finding.text ? ` · ${finding.text}` : ""}`;
+  item.title = [`${finding.id} ${finding.name}`, finding.text, ...byModel(finding)].filter(Boolean).join(" · ");
   const light = (on) => () => $("note").querySelectorAll(`[data-key="${CSS.escape(finding.key)}"]`).forEach((mark) => mark.classList.toggle("lit", on));
   item.addEventListener("mouseenter", light(true));
   item.addEventListener("mouseleave", light(false));

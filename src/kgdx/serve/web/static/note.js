@@ -62,14 +62,20 @@ function marked({ finding, part }, words) {
   const status = part ? "unread" : kind(finding.status);
   const label = part
     ? say("markUnread", { words })
-    : say("mark", { words, status: say(`status_${status}`), name: named(finding.id, finding.name) });
+    : [say("mark", { words, status: say(`status_${status}`), name: named(finding.id, finding.name) }), ...byModel(finding)].join(say("comma"));
   const mark = make("span", { class: `mark-${status}`, role: "button", tabindex: "-1", "aria-label": label, "aria-haspopup": "dialog" }, words);
   if (!part) mark.dataset.key = finding.key;
   mark.dataset.tag = status === "present" ? "" : say(`tag_${status}`);
   if (finding?.doubtful) mark.classList.add("doubtful");
+  if (finding?.byModel) mark.classList.add("by-model");
+  if (finding?.doubted) mark.classList.add("doubted");
   mark.addEventListener("click", () => mend(mark, finding, words));
   return mark;
 }
+
+/** What a language model has to do with a finding, in words: it has read it, or doubts it. */
+export const byModel = ({ byModel, doubted }) =>
+  [byModel && say("byModel"), doubted && say("doubted", { why: say(`doubt_${doubted}`) })].filter(Boolean);
 
 function drawLegend() {
   const counts = new Map([...STATUSES, "unread"].map((status) => [status, 0]));
@@ -77,6 +83,9 @@ function drawLegend() {
   counts.set("unread", patient.unread().length);
   const items = [...counts].filter(([, n]) => n).map(([status, n]) =>
     make("li", {}, make("span", { class: `mark-${status}` }, say(`status_${status}`)), ` ${number(n)}`));
+  const [added, doubted] = ["byModel", "doubted"].map((which) => patient.findings().filter((each) => each[which]).length);
+  if (added) items.push(make("li", {}, make("span", { class: "by-model" }, say("byModel")), ` ${number(added)}`));
+  if (doubted) items.push(make("li", {}, make("span", { class: "doubted" }, say("doubtedBy")), ` ${number(doubted)}`));
   $("legend").replaceChildren(...items);
   const { length } = patient.unread();
   $("unread-note").hidden = !length || editing;
@@ -120,7 +129,7 @@ function mend(mark, finding, words) {
   const box = $("mend");
   const title = make("p", { id: "mend-title", class: "mend-title" });
   title.append(finding ? make("b", {}, named(finding.id, finding.name)) : say("whatIs", { words }));
-  if (finding) title.append(" ", make("small", {}, identifier(finding.id)), make("small", { class: "quiet" }, ` ${say("readFrom", { words })}`));
+  if (finding) title.append(" ", make("small", {}, identifier(finding.id)), make("small", { class: "quiet" }, ` ${[say("readFrom", { words }), ...byModel(finding)].join(say("comma"))}`));
   const act = (work) => () => { work(); closeMend(); };
   const statuses = finding ? STATUSES.map((status) => make("button", {
     type: "button", "aria-pressed": String(kind(finding.status) === status), onclick: act(() => patient.setStatus(finding, status)),

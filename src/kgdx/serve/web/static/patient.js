@@ -80,6 +80,7 @@ function corrected(finding) {
   const doubtful = !edit.confirmed && (UNCERTAIN.includes(status) || ["fuzzy", "encoder"].includes(finding.method));
   return {
     ...finding, key, name: finding.label || finding.id, status, spans, read: finding.status, doubtful,
+    byModel: finding.method.startsWith("model"), doubted: edit.confirmed ? "" : finding.doubt,
     removed: Boolean(edit.removed), confirmed: Boolean(edit.confirmed),
   };
 }
@@ -160,8 +161,8 @@ export function request() {
 }
 
 function sent(finding) {
-  const { id, status, severity = "", modifiers = [], since = "" } = finding;
-  const one = { id, status, severity, modifiers, since };
+  const { id, status, severity = "", modifiers = [], since = "", doubt = "" } = finding;
+  const one = { id, status, severity, modifiers, since, doubt };
   const places = finding.spans.filter((span) => span.start !== undefined);
   if (!places.length) return [{ ...one, text: finding.words ?? "" }];
   const every = finding.status === finding.read ? places.slice(0, 1) : places;
@@ -172,5 +173,5 @@ function sent(finding) {
 function removed() {
   const gone = (read?.case.findings ?? []).filter((each) => now.edits[keyOf(each)]?.removed);
   const mentions = gone.flatMap((each) => read.mentions.filter((other) => other.id === each.id && other.status === each.status));
-  return mentions.map((each) => ({ id: each.id, status: "removed", start: each.start, end: each.end }));
+  return mentions.map((each) => ({ id: each.id, status: "removed", start: each.start, end: each.end, doubt: each.doubt }));
 }
