@@ -65,9 +65,8 @@ def judged(analyte: Analyte, said: MeasuredStatement, person: Person) -> Verdict
         return _by_score(analyte, said, value, "centile", CENTILES)
     if DEVIATION.fullmatch(said.unit):
         return _by_score(analyte, said, value, "SD", DEVIATIONS)
-    return (
-        replace(_measured(analyte, said, value, person), note=note) if note else _measured(analyte, said, value, person)
-    )
+    found = _measured(analyte, said, value, person)
+    return replace(found, note=note) if note else found
 
 
 def _written(said: str) -> tuple[float | None, str]:
@@ -86,12 +85,11 @@ def _written(said: str) -> tuple[float | None, str]:
 def _directed(analyte: Analyte, direction: str, verdict: Verdict) -> Verdict:
     if direction in ("positive", "negative", "absent") and analyte.specimen == BODY and analyte.scale.unit:
         return Verdict()  # a pulse of 2+ is no fast one
-    if direction in ("normal", "negative") or (direction == "absent" and not analyte.low):
-        return replace(verdict, absent=_ruled_out(analyte))  # absent ketones are usual, absent platelets few
+    one = {"not high": analyte.high, "not low": analyte.low}.get(direction)
+    if direction in ("normal", "negative", "not high", "not low") or (direction == "absent" and not analyte.low):
+        return replace(verdict, absent=(one,) if one else _ruled_out(analyte))  # absent ketones are usual, IgA are not
     terms = {"high": analyte.high, "positive": analyte.high, "low": analyte.low, "absent": analyte.low}
     term = analyte.abnormal if direction == "abnormal" else terms.get(direction)
-    if term is None and direction in ("low", "high") and verdict.range is None:
-        return verdict
     return replace(verdict, present=term)
 
 

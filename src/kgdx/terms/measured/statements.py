@@ -47,9 +47,17 @@ _FIRST_SIGN = "\u2190"
 _FEWER = r"(?:[<>≤≥~≈＜＞]=?|less than|more than|greater than|below|above|over|under|大于|小于|低于|高于|超过|不足)"
 _OCR = r"(?=[\d.,]*[OolI])(?=[OolI.,]*\d)[\dOolI][\dOolI.,]*(?<!l)(?![A-Za-z\d])"
 """A number in which letters stand for digits; one that ends in l may be a volume."""
+_WAS = rf"(?:{NUMBER})(?:/\d+)?(?:\s?{UNIT})?\s*+"
+_FORMER = (
+    rf"(?:(?:from\s|从|由)\s*+{_WAS}(?:to\s|(?:下?降|降低|上?升|升高|[增减]加?)?[至到为])\s*+|{_WAS}(?:-{{1,2}}>|→"
+    r"|(?:(?:previously|before|earlier(?: today)?|initially|yesterday|this morning|last (?:night|week|month|year)"
+    r"|(?:at|on) (?:home|admission|baseline))\s*+)?[,;，；]?\s*+(?:and\s|but\s)?(?:now|today|现在?|目前)"
+    r"(?:\s(?:is|at)|为)?)\s*+(?=\d))?"
+)
+"""A value of before, which the one behind it replaces: fell from 13 to 7, was 13, now 7, 13 -> 7."""
 _VALUE = lazy_pattern(
-    rf"{_KIND}{_ALIAS}{_KIND}(?:\s*+[(（,]\s*+(?P<before>{UNIT})(?:\s*+[)）])?)?{_SEPARATOR}(?P<open>[(（]\s*+)?"
-    rf"(?P<fewer>{_FEWER})?\s*+(?:the\s+)?{_SCORE}\s*+(?P<less>[<>])?\s*+(?P<sign>[-−–+](?=\s?\d))?\s?(?P<number>{_OCR}|{NUMBER})"
+    rf"{_KIND}{_ALIAS}{_KIND}(?:\s*+[(（,]\s*+(?P<before>{UNIT})(?:\s*+[)）])?)?{_SEPARATOR}{_FORMER}"
+    rf"(?P<open>[(（]\s*+)?(?P<fewer>{_FEWER})?\s*+(?:the\s+)?{_SCORE}\s*+(?P<less>[<>])?\s*+(?P<sign>[-−–+](?=\s?\d))?\s?(?P<number>{_OCR}|{NUMBER})"
     rf"(?![\d.]*\+(?!\d))(?:\s?(?P<mark>/|:)\s?(?P<second>{NUMBER}))?(?P<ordinal>st|nd|rd|th)?(?![A-Za-z]{{7,}})"
     rf"(?P<times>\s?(?:[x×]|times|倍)\s*(?:the\s)?(?:uln|upper limit(?: of normal)?|正常上限))?",
     re.IGNORECASE,
@@ -80,7 +88,6 @@ _AHEAD = lazy_pattern(
     re.IGNORECASE,
 )
 """A centile that stands before what it is of: on the 2nd centile for height."""
-_LETTERS = lazy_pattern(r"[OolI]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +158,7 @@ def stated(text: str, start: int, end: int, floor: int, limit: int) -> MeasuredS
         elif found["value"] and not (found["low"] or found["high"]) and (match := _range(text, at, limit, found)):
             _take_range(match, found)
             at = match.end()
-        elif (
-            found["value"]
-            and not found["unit"]
-            and text[at - 1 : at] != ")"
-            and (match := _UNIT.match(text, at, limit))
-        ):
+        elif found["value"] and not found["unit"] and text[at - 1] != ")" and (match := _UNIT.match(text, at, limit)):
             found["unit"], at = match["unit"], match.end()
         else:
             break
@@ -266,7 +268,7 @@ def mended(written: str) -> str:
         >>> mended("l4O")
         '140'
     """
-    return _LETTERS.sub(lambda match: "0" if match.group() in "Oo" else "1", written)
+    return re.sub("[OolI]", lambda match: "0" if match.group() in "Oo" else "1", written)
 
 
 _JOINED = lazy_pattern(
