@@ -68,7 +68,7 @@ def test_a_model_plans_in_rounds_that_are_told_as_they_happen(default_graph: Pat
     events = [part.split("\n") for part in told if part.startswith("event:")]
     steps = [json.loads(lines[1][6:]) for lines in events if lines[0] == "event: step"]
     plans = [each["data"]["artifact"] for each in steps if (each["kind"], each["name"]) == ("result", "read_plan")]
-    assert [plan["round"] for plan in plans] == [1, 2]
+    assert [plan["round"] for plan in plans] == [1], "rules have looked up what it would plan"
     assert "get_gene" in [each["name"] for each in steps if each["kind"] == "wish"]
     said = "".join(json.loads(lines[1][6:]) for lines in events if lines[0] == "event: text")
     assert "ATM" in said and events[-1][0] == "event: answer"
