@@ -11,7 +11,7 @@ import pytest
 
 import kgdx
 from kgdx.case.patient import Case, Finding, Span, Status
-from kgdx.rank.complaints import FIRST, NARROWED, STAGES, asked_first, complaints, complaints_of, wordings
+from kgdx.rank.complaints import FIRST, NARROWED, SEX, STAGES, asked_first, complaints, complaints_of, wordings
 from kgdx.rank.evidence_odds import ConditionCounts, EvidenceOdds, EvidenceTable
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.proposing import OPTIONS, WAYS, _moves
@@ -49,15 +49,8 @@ def test_history_is_asked_before_examination_and_laboratory() -> None:
 
 
 def test_the_complaint_that_was_said_first_leads_and_answers_are_none() -> None:
-    case = Case(
-        "p",
-        (
-            Finding(FEVER, span=Span(20, 25)),
-            Finding(COUGH, span=Span(0, 5)),
-            Finding(CHEST, method="asked"),
-        ),
-    )
-    assert [each.name for each in complaints_of(case, alone)] == ["cough", "fever"]
+    said = Finding(FEVER, span=Span(20, 25)), Finding(COUGH, span=Span(0, 5)), Finding(CHEST, method="asked")
+    assert [each.name for each in complaints_of(Case("p", said), alone)] == ["cough", "fever"]
 
 
 @pytest.mark.parametrize(("sex", "asked"), [("FEMALE", True), ("MALE", False), ("UNKNOWN", True)])
@@ -69,12 +62,8 @@ def test_nobody_is_asked_what_only_others_are(sex: str, asked: bool) -> None:
 
 
 def test_a_grown_up_is_not_asked_what_children_are() -> None:
-    child = Case("p", (Finding(FEVER),), age="P4Y")
-    irritable = "HP:0000737"
-    assert irritable in asked_first(child, complaints_of(child, alone))[1]
-    for age in ("P40Y", None):
-        grown = Case("p", (Finding(FEVER),), age=age)
-        assert irritable not in asked_first(grown, complaints_of(grown, alone))[1]
+    cases = [Case("p", (Finding(FEVER),), age=age) for age in ("P4Y", "P40Y", None)]
+    assert ["HP:0000737" in asked_first(each, complaints_of(each, alone))[1] for each in cases] == [True, False, False]
 
 
 def odds(patients: int = 0) -> EvidenceOdds:
@@ -154,6 +143,17 @@ def test_everybody_with_a_complaint_gets_its_tests_once_history_has_narrowed(
     early = [id for id, way in zip(asked[: NARROWED - 1], ways, strict=False) if way in ("laboratory", "imaging")]
     assert tests <= set(asked) and set(early) <= at_once and (HCG in tests or HCG not in asked)
     assert len(set(asked)) == len(asked) and not any(id and not wordings()[id].key for id in asked if id in wordings())
+
+
+@pytest.mark.parametrize("female", [True, False])
+def test_a_sex_that_is_not_told_is_asked_once_before_what_depends_on_it(default_graph: Path, female: bool) -> None:
+    with kgdx.open(default_graph) as graph:
+        talk, asked = graph.consult("30岁，肚子疼"), list[str]()
+        while (question := talk.question) is not None:
+            asked += [question.term or ""]
+            talk.answer(question.term == SEX and female)
+    after = [id for id in asked[asked.index(SEX) :] if id in wordings() and wordings()[id].sex == "FEMALE"]
+    assert asked.count(SEX) == 1 and bool(after) is female and MISSED not in asked[: asked.index(SEX)]
 
 
 def test_a_question_that_changes_nothing_likely_moves_nothing() -> None:

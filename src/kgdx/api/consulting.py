@@ -227,7 +227,7 @@ class Consultation:
             return None
         before, kind = turns_of(self._episode.state), kind_of(asked)
         name = self._name(asked.term, asked.label) if asked.term else ""
-        key = "else" if kind == "open" and self._episode.state.case.observed else kind
+        key = kind if kind != "open" else "else" if self.known else "again" if len(before) > 1 else "open"
         way = self._graph.ranker.proposer.way(asked.term) if key == "finding" and asked.term else ""
         return QuestionDocument(
             number=number_of(before),

@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kgdx.case import Case, Finding, Issue, Status
 from kgdx.case.patient import CORRECTED
-from kgdx.case.person import Family
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Effect, Reads, State
 from kgdx.episode.state import Wish as Wish
@@ -97,8 +96,7 @@ class Reply(BaseModel):
         """
         term, label = (self.term, self.label) if self.term else (asked.term, asked.label)
         if asked.kind == "history" and term is not None:
-            if self.status in (Status.PRESENT, Status.ABSENT):
-                case = replace(case, family=_told(case.family, term, self.status is Status.PRESENT))
+            case = _told(case, term, self.status is Status.PRESENT) if self.status in _CONTRARY else case
             term = None
         elif asked.which and not self.term:
             term = None  # which one it is remains open
@@ -113,12 +111,14 @@ class Reply(BaseModel):
         return case
 
 
-def _told(family: Family, asked: str, yes: bool) -> Family:
-    what = asked.removeprefix("FAMILY:")
+def _told(case: Case, asked: str, yes: bool) -> Case:
+    what = asked.partition(":")[2]
+    if what == "FEMALE":
+        return replace(case, sex="FEMALE" if yes else "MALE")
     if what == "RELATED":
-        return replace(family, consanguineous=yes)
-    others = tuple(each for each in family.affected if each != what)
-    return replace(family, affected=(*others, what) if yes else others)
+        return replace(case, family=replace(case.family, consanguineous=yes))
+    others = tuple(each for each in case.family.affected if each != what)
+    return replace(case, family=replace(case.family, affected=(*others, what) if yes else others))
 
 
 _CONTRARY = {Status.PRESENT: Status.ABSENT, Status.ABSENT: Status.PRESENT}

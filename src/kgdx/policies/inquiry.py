@@ -28,8 +28,8 @@ from kgdx.rank.complaints import FIRST, NARROWED, said_complaints
 from kgdx.rank.proposing import EFFORT, Question
 from kgdx.rank.selectors import DEFAULT, make_selector
 
-OPENLY = 3
-"""Open questions in a row, with nothing found in the answers, after which no more is asked."""
+OPENLY = 2
+"""Open questions in a row, the second in other words, after which an answer with nothing found is not asked again."""
 LITTLE = 2
 """Findings up to which a patient is first asked openly, where none is a complaint of the table."""
 LEAST = 5
@@ -89,7 +89,11 @@ class InquiryPolicy(Policy):
         before = turns_of(state)
         asked = sum(not each.asked.which for each in before)
         if not state.case.observed:
-            return AskPatient() if asked < min(self.questions, OPENLY) else self.close(state)
+            said = self.complaints and said_complaints(state.case.text)
+            if asked < min(self.questions, 1 if said else OPENLY):
+                return AskPatient()
+            if not said:
+                return self.close(state)
         shares = state.get(Shares)
         if shares is None:
             return None if state.tried(Believe()) else Believe()  # what the graph cannot do now it cannot do again
@@ -97,7 +101,7 @@ class InquiryPolicy(Policy):
             return kind
         if asked >= self.questions or (not self.complaints and shares.shares[0].share >= self.certain):
             return self.close(state)
-        return self._next(state, before)
+        return self._next(state, before, shares)
 
     def close(self, state: State) -> Wish | None:
         """Return what ends the consultation: the last shares, rank, explain, declare."""
@@ -116,7 +120,7 @@ class InquiryPolicy(Policy):
             return None
         return last.asked.model_copy(update={"options": options, "which": True, "gain": None})
 
-    def _next(self, state: State, before: Sequence[Turn]) -> Wish | None:
+    def _next(self, state: State, before: Sequence[Turn], shares: Shares) -> Wish | None:
         passed = _passed(before)
         unknown = {each.id for each in state.case.findings if each.status is Status.UNKNOWN} | passed
         propose = ProposeQuestions(
@@ -140,18 +144,14 @@ class InquiryPolicy(Policy):
             return AskPatient()
         if left and not self.complaints:
             return self._asked(left[0])
-        shares = state.get(Shares)
         due = [each for each in left if each.due]
-        if shares is not None and shares.shares[0].share >= self.certain and (due or len(before) >= LEAST or not left):
+        if shares.shares[0].share >= self.certain and (due or len(before) >= LEAST or not left):
             return self._asked(due[0]) if due else self.close(state)
-        if left:
-            soon = len(before) < NARROWED
-            able = [each for each in left if each.due or each.moves or (soon and each.stage)]
-            first = next((each for each in able if not (soon and each.due)), None)
-            if any(each.due or each.moves for each in able):
-                return self._asked(first or able[0])
-            return self.close(state)
-        return self.close(state) if state.tried(propose) else propose
+        soon = len(before) < NARROWED
+        able = [each for each in left if each.due or each.moves or (soon and each.stage)]
+        if any(each.due or each.moves for each in able):
+            return self._asked(next((each for each in able if not (soon and each.due)), able[0]))
+        return self.close(state) if left or state.tried(propose) else propose
 
     def _asked(self, question: Question) -> AskPatient:
         kind = "" if question.kind == "phenotype" else question.kind

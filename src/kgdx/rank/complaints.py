@@ -23,6 +23,8 @@ GROWN = 20.0
 """Age in years that nobody reaches who is asked what children are asked."""
 NARROWED = 7
 """Answers after which tests are offered: history and examination come before them."""
+SEX = "SEX:FEMALE"
+"""Id of the question whether the patient is a woman or a girl."""
 COMPLAINTS, BEHIND = 2, 8
 """Complaints of a patient whose questions count, and how many places those of the second come behind."""
 
@@ -57,14 +59,15 @@ class QuestionWording(NamedTuple):
 class Complaint(NamedTuple):
     """What is asked about a complaint: ids of findings, by stage, and which of its tests everybody gets.
 
-    What people say in passing is asked about ``after`` what others they complain of.
+    What people say in passing is asked about ``after`` what others they complain of. Who denies the first of
+    its ``terms`` has another complaint, with signs in common.
     """
 
     name: str
     name_zh: str
     sex: str
     after: bool
-    terms: frozenset[str]
+    terms: tuple[str, ...]
     words: tuple[str, ...]
     stages: Mapping[Stage, tuple[str, ...]]
     due: frozenset[str]
@@ -100,7 +103,7 @@ def complaints() -> tuple[Complaint, ...]:
         of = {"F": "FEMALE", "M": "MALE", "": ""}[sex]
         due = frozenset(ids[key[1:]] for key in stages[-1].split(", ") if key.startswith("!"))
         said = tuple(filter(None, words.split(";")))
-        found.append(Complaint(name, zh, of, bool(after), frozenset(terms.split(",")), said, asked, due))
+        found.append(Complaint(name, zh, of, bool(after), tuple(terms.split(",")), said, asked, due))
     return tuple(found)
 
 
@@ -110,7 +113,7 @@ def complaints_of(case: Case, above: Callable[[str], Iterable[str]], said: Itera
     ``above`` returns the ids that a finding implies, itself included; ``said`` names complaints said in words alone. A
     complaint may be of a finding with a modifier, such as a side, before that of the finding alone.
     """
-    fitting = [each for each in complaints() if each.sex in ("", case.sex)]
+    fitting = [each for each in complaints() if each.sex in ("", case.sex) and each.terms[0] not in case.excluded]
     plain = case.text.casefold()
     named = [each for each in fitting if each.name in said]
     begins = (_said(each.words).search(plain) if each.words else None for each in named)
@@ -119,8 +122,8 @@ def complaints_of(case: Case, above: Callable[[str], Iterable[str]], said: Itera
         if finding.status is Status.PRESENT and finding.method != "asked":
             implied = set(above(finding.id))
             modified = {f"{id}+{modifier}" for id in implied for modifier in finding.modifiers}
-            of = [each for each in fitting if each.terms & (implied | modified)]
-            of.sort(key=lambda each: (not each.sex, each.terms.isdisjoint(modified), finding.id not in each.terms))
+            of = [each for each in fitting if not (implied | modified).isdisjoint(each.terms)]
+            of.sort(key=lambda each: (not each.sex, modified.isdisjoint(each.terms), finding.id not in each.terms))
             found += [(-1 if finding.span is None else finding.span.start, each) for each in of[:1]]
     found.sort(key=lambda each: (each[1].after, not (each[1].sex and each[1] in named), each[0]))
     return tuple({each.name: each for _, each in found}.values())[:COMPLAINTS]

@@ -13,9 +13,10 @@ from kgdx.case.ddxplus_release import PREFIX, VALUE, evidences
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.config.values import read_yaml
 from kgdx.errors import ConfigError, UsageError
-from kgdx.rank.complaints import FIRST, NARROWED, STAGES, Stage, asked_first, complaints_of, wordings
+from kgdx.rank.complaints import FIRST, NARROWED, SEX, STAGES, Stage, asked_first, complaints_of, wordings
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.fusion import Scored, leading
+from kgdx.rank.gates import sex_told
 from kgdx.rank.meanings import vectors_of
 from kgdx.rank.question_pools import KINDS, QuestionPool, pools
 from kgdx.rank.selectors import COMPARED, DEFAULT, Selector, Situation, make_selector
@@ -41,11 +42,11 @@ LEAST_SHARE = 1e-9
 """Share of a disease that somebody has named, however unlikely it is."""
 OPTIONS = 8
 """Narrower findings, or values, that a question offers after a yes."""
-OF_COMPLAINT, LATER, REVIEW, UNWORDED, JARGON, FAR, TESTED, FAMILY = 6.0, 0.93, 0.25, 0.4, 0.2, 0.4, 2.0, 3.0
+OF_COMPLAINT, LATER, REVIEW, UNWORDED, JARGON, FAR, FAMILY = 6.0, 0.93, 0.25, 0.2, 0.1, 0.4, 3.0
 """How much more a question of the complaint's table is worth than another that tells as much, as far as common
 conditions lead, and what part of that each place further back in a stage has; how much less a whole system is worth,
 what nobody has put in everyday words, what has none at all, and what is of another system than all that is known; and
-how much more a test of a rare disease once history has narrowed, and its family. Where common conditions lead neither a
+how much more its family. Where common conditions lead neither a
 system nor what has no everyday words is asked. Set by hand."""
 LEAST_COMMON = 0.5
 """How far common conditions lead at least where questions of the complaint's table are valued."""
@@ -98,7 +99,6 @@ class Question(NamedTuple):
     way: Way = "ask"
     price: float = 1.0
     chance: float = 0.0
-    why: tuple[Moved, ...] = ()
     options: tuple[Option, ...] = ()
     below: tuple[str, ...] = ()
     stage: Stage = ""
@@ -167,7 +167,6 @@ class Proposer:
         among: Iterable[str] = (),
         named: bool = True,
         seed: int = 0,
-        scored: Scored | None = None,
         evenly: bool = False,
         complaints: Sequence[str] | None = None,
         narrow: int = OPTIONS,
@@ -176,7 +175,7 @@ class Proposer:
 
         Findings of unknown status, and ids that are ``unknown``, count as asked. A kind that the graph knows nothing of
         gives no question; a way of answering without a price costs 1. ``named`` is whether a yes is followed by
-        "which?", of so many ``narrow``er findings. The case may come ``scored`` otherwise than by the ranker.
+        "which?", of so many ``narrow``er findings.
 
         Args:
             among: Diseases that are to be told apart, equally likely where ``evenly``; all where none is known.
@@ -186,8 +185,7 @@ class Proposer:
         if unheard := [kind for kind in kinds if kind not in KINDS]:
             raise UsageError(f"no kind of question {unheard[0][:40]!r}", hint=f"one of {', '.join(KINDS)}")
         chosen, prices, person = make_selector(selector), checked(costs), complaints is not None
-        if scored is None:
-            scored = self._ranker.score_query(self._ranker.query(case)[0])
+        scored = self._ranker.score_query(self._ranker.query(case)[0])
         asked = [*unknown, *(each.id for each in case.findings if each.status is Status.UNKNOWN)]
         belief = _among(self._ranker.posterior(scored), [self._ranker.number_of(each) for each in among], evenly)
         of = () if complaints is None else complaints_of(case, self.settled.above, complaints)
@@ -214,7 +212,7 @@ class Proposer:
             price = np.array([prices[way] for way in WAYS])[self._ways[kind]]
             value = np.where(open_, chosen.value(at) / price, 0.0)
             if person:
-                value *= self._worth(at, np.flatnonzero(value), rest, common, narrowed=narrowed)
+                value *= self._worth(at, np.flatnonzero(value), rest, common)
             if kind == "phenotype":
                 said = [each.id for each in case.findings] if person else ()
                 self.settled.without_alike(value, at, asked, said)
@@ -234,6 +232,10 @@ class Proposer:
         stages = {**{id: stage for id, (stage, _) in rest.items()}, **first}
         questions = (told[id(each.at)][each.row] for each in best_found)
         staged = [each._replace(stage=stages.get(each.id, ""), due=each.id in due) for each in questions]
+        if person and sex_told(case) == "UNKNOWN" and SEX not in asked:
+            sexed = (at for at, each in enumerate(staged) if each.id in wordings() and wordings()[each.id].sex)
+            if (n := next(sexed, -1)) >= 0:
+                staged.insert(n, staged[n]._replace(kind="history", id=SEX, label="female", gain=0.0, options=()))
         return _with_below(staged, self.pools)
 
     def why(self, case: Case, id: str) -> tuple[Moved, ...]:
@@ -326,9 +328,7 @@ class Proposer:
         ids, names = snapshot.values("gene", "id"), snapshot.values("gene", "name")
         return {str(ids[row]): f"gene {names[row]}" for row in rows}
 
-    def _worth(
-        self, at: Situation, rows: Ints, rest: Mapping[str, tuple[Stage, int]], common: float, *, narrowed: bool
-    ) -> Floats:
+    def _worth(self, at: Situation, rows: Ints, rest: Mapping[str, tuple[Stage, int]], common: float) -> Floats:
         kind, pool = at.pool.kind, at.pool
         worth = np.where(self._worded[kind][rows], 1.0, self._lay[kind][rows] * (1 - common))
         if kind == "history":
@@ -339,9 +339,6 @@ class Proposer:
             systems = self.settled.systems
             known = np.bitwise_or.reduce(systems[at.scored.query.observed], initial=0)
             worth *= np.where(systems[rows] & known, 1.0, FAR) if known else 1.0
-        if narrowed:
-            tested = self._ways[kind][rows] >= WAYS.index("laboratory")
-            worth *= np.where(tested, 1 + (TESTED - 1) * (1 - common), 1.0)
         worth, some = np.zeros(len(pool.ids)), worth
         worth[rows] = some
         settling = dict.fromkeys(id for n in at.leaders(SETTLING).tolist() for id in self._results_of.get(n, ()))
@@ -363,7 +360,7 @@ class Proposer:
         return {
             each.row: Question(
                 *(pool.kind, pool.ids[each.row], pool.labels(each.row), float(gain[each.row]), each.value),
-                *(WAYS[self._ways[pool.kind][each.row]], each.price, float(chance[place]), (), options[place]),
+                *(WAYS[self._ways[pool.kind][each.row]], each.price, float(chance[place]), options[place]),
                 moves=bool(moves[place]) and (not at.person or gain[each.row] >= TELLS),
             )
             for place, each in enumerate(chosen)
