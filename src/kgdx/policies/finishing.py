@@ -25,7 +25,6 @@ from kgdx.episode.segment import Kind
 from kgdx.episode.state import State
 from kgdx.episode.wish import Action, AskModel, Remark, Wish, wish_of
 from kgdx.llm.chat import Message, prompt
-from kgdx.llm.deidentify import without_persons
 from kgdx.policies.question_reading import GAP, masked
 from kgdx.results.cited import CitedText
 
@@ -52,6 +51,8 @@ def answer_request(
     pack: EvidencePack, strict: bool, language: str, temperature: float = 0.0, draft: str = ""
 ) -> AskModel:
     """Return the request for an answer, with what rules answer where they did."""
+    from kgdx.llm.deidentify import without_persons
+
     template = prompt("answer" if strict else "answer_open")
     messages = template.messages(
         question=quoted(pack.question[:QUESTION_CHARS]),

@@ -34,7 +34,6 @@ from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import ACTIONS, UNPLANNED, Action, AskModel, Remark, Wish, parse_action, wish_of
 from kgdx.errors import UsageError
 from kgdx.llm.chat import prompt
-from kgdx.llm.deidentify import without_persons
 from kgdx.llm.structured import parse
 from kgdx.policies.finishing import FINAL, EndingPolicy, WritingPolicy, drafted, lost, name_of, quoted, undescribed
 from kgdx.policies.question_rules import RulesPolicy
@@ -315,8 +314,7 @@ def _done(log: Sequence[Segment], registry: Mapping[str, type[Action]]) -> Itera
 
 @cache
 def signature(kind: type[Action]) -> str:
-    fields = _fields(kind).items()
-    shown = (f"{name}: {'|'.join(of['enum'])}" if "enum" in of else name for name, of in fields)
+    shown = (f"{name}: {'|'.join(of['enum'])}" if "enum" in of else name for name, of in _fields(kind).items())
     return f"{kind.name}({', '.join(shown)}): {purpose(kind)}"
 
 
@@ -324,6 +322,8 @@ def briefing(
     state: State, registry: Mapping[str, type[Action]], *, number: int, rounds: int, most: int, room: int
 ) -> dict[str, str]:
     """Return what fills the planner's prompt."""
+    from kgdx.llm.deidentify import without_persons
+
     return {
         "graph": CLASSES,
         "actions": "\n".join(signature(kind) for _, kind in sorted(registry.items())),
@@ -363,8 +363,7 @@ def _shown(step: LookupStep) -> str:
 
 def _mentioned(state: State) -> Iterator[str]:
     for mention in mentions_of(state)[:MENTIONS]:
-        ids = ", ".join(mention.ids[:IDS])
-        yield f"- {json.dumps(mention.text, ensure_ascii=False)}: {mention.kind} {ids}"
+        yield f"- {json.dumps(mention.text, ensure_ascii=False)}: {mention.kind} {', '.join(mention.ids[:IDS])}"
 
 
 def _findings(case: Case) -> Iterator[str]:
