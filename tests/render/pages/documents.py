@@ -76,8 +76,8 @@ def large(paths: int = 200, candidates: int = 1) -> dict[str, Any]:
     ]
     findings = [finding(at, status="absent" if at % 5 == 3 else "present") for at in range(paths) if at % 5 != 4]
     parts = [
-        {"finding": each["id"], "status": each["status"], "scorer": scorer, "score": (1 + at % 7) / 10, "rule": "exact"}
-        for at, each in enumerate(findings)
+        {"finding": each["id"], "status": each["status"], "parts": {scorer: value}, "score": value, "rule": "exact"}
+        for value, each in (((1 + at % 7) / 10, each) for at, each in enumerate(findings))
         for scorer in ("likelihood", "coverage")
     ]
     ranked = [
