@@ -30,7 +30,7 @@ PLAN = json.dumps({"thought": "", "actions": [{"action": "get_drug", "diseases":
 
 @pytest.fixture
 def copy(zh_graph: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(zh_graph, tmp_path / "copy"))
+    return Path(shutil.copytree(zh_graph, tmp_path / "copy", ignore=shutil.ignore_patterns(".*")))
 
 
 def planned(body: Body, number: int) -> Reply:

@@ -88,7 +88,7 @@ def test_what_cannot_be_asked_is_one_line(
 
 
 def test_an_answer_is_saved_and_can_be_proved(invoke: Invoke, zh_graph: Path, tmp_path: Path) -> None:
-    copy = str(shutil.copytree(zh_graph, tmp_path / "copy"))
+    copy = str(shutil.copytree(zh_graph, tmp_path / "copy", ignore=shutil.ignore_patterns(".*")))
     done = invoke("ask", QUESTION, "--save", "--store", copy)
     run = done.stderr.strip().removeprefix("saved as ")
     assert run.startswith("run:")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,46 +19,45 @@ if TYPE_CHECKING:
     from kgdx.graph.arcade.embedded import ArcadeStore
 
 
-class Backend(Protocol):
+class Backend(ABC):
     """How the suite makes, reopens and questions stores of one kind."""
 
-    def new(self, tables: Iterable[GraphTable] = ()) -> Store:
-        """An empty store with these tables loaded, open for writing."""
-        ...
-
-    def reopen(self, store: Store) -> Store:
-        """Close a store and open it again for reading."""
-        ...
-
-    def cypher(self, store: Store, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
-        """Rows of any statement: for forms that no template may use, but the engine must get right."""
-        ...
-
-
-class ArcadeBackend:
-    """Embedded stores, each in a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._made = 0
+    def __init__(self) -> None:
         self._open: list[Store] = []
 
     def new(self, tables: Iterable[GraphTable] = ()) -> Store:
-        from kgdx.graph.arcade.embedded import ArcadeStore
-
-        self._made += 1
-        store = ArcadeStore.create(self._folder / f"store{self._made}")
-        self._open.append(store)
+        """An empty store with these tables loaded, open for writing."""
+        self._open.append(store := self._made())
         store.load(tables)
         return store
 
     def reopen(self, store: Store) -> Store:
-        from kgdx.graph.arcade.embedded import ArcadeStore
-
+        """Close a store and open it again for reading."""
         store.close()
-        again = ArcadeStore.open(store.url)
-        self._open.append(again)
+        self._open.append(again := self._opened(store))
         return again
+
+    def close(self) -> None:
+        for store in self._open:
+            store.close()
+
+    @abstractmethod
+    def cypher(self, store: Store, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+        """Rows of any statement: for forms that no template may use, but the engine must get right."""
+
+    @abstractmethod
+    def _made(self) -> Store: ...
+
+    @abstractmethod
+    def _opened(self, store: Store) -> Store: ...
+
+
+class ArcadeBackend(Backend):
+    """Embedded stores, each in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
 
     def cypher(self, store: Store, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         database: Any = store._database  # type: ignore[attr-defined]
@@ -65,51 +65,42 @@ class ArcadeBackend:
             rows: list[Row] = database.command(text, parameters)
         return rows
 
-    def close(self) -> None:
-        for store in self._open:
-            store.close()
+    def _made(self) -> Store:
+        from kgdx.graph.arcade.embedded import ArcadeStore
+
+        return ArcadeStore.create(self._folder / f"store{len(self._open)}")
+
+    def _opened(self, store: Store) -> Store:
+        return type(store).open(store.url)  # type: ignore[attr-defined,no-any-return]
 
 
-class Neo4jBackend:
+class Neo4jBackend(Backend):
     """One database of a running server (the fixture ``neo4j_uri``), emptied for each store."""
 
     def __init__(self, uri: str) -> None:
         from kgdx.config import Settings
-        from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
+        super().__init__()
         self._access = Settings.load().neo4j(uri)
-        self._open: list[Neo4jStore] = []
-
-    def new(self, tables: Iterable[GraphTable] = ()) -> Store:
-        from kgdx.graph.neo4j.neo4j_store import Neo4jStore
-
-        store = Neo4jStore.create(self._access, clear=True)
-        self._open.append(store)
-        store.load(tables)
-        return store
-
-    def reopen(self, store: Store) -> Store:
-        from kgdx.graph.neo4j.neo4j_store import Neo4jStore
-
-        store.close()
-        again = Neo4jStore.connect(self._access)
-        self._open.append(again)
-        return again
 
     def cypher(self, store: Store, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         driver: Any = store._driver  # type: ignore[attr-defined]
         rows: list[Row] = driver.execute_query(text, dict(parameters or {}), result_transformer_=lambda r: r.data())
         return rows
 
-    def close(self) -> None:
-        for store in self._open:
-            store.close()
+    def _made(self) -> Store:
+        from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+
+        return Neo4jStore.create(self._access, clear=True)
+
+    def _opened(self, store: Store) -> Store:
+        return type(store).connect(self._access)  # type: ignore[attr-defined,no-any-return]
 
 
 @pytest.fixture(scope="module", params=["arcade", pytest.param("neo4j", marks=pytest.mark.neo4j)])
 def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
     """Each kind of store in turn; a server's database is left empty."""
-    made: ArcadeBackend | Neo4jBackend
+    made: Backend
     if request.param == "arcade":
         made = ArcadeBackend(tmp_path_factory.mktemp("arcade"))
     else:

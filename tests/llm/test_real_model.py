@@ -101,7 +101,7 @@ def test_a_question_is_answered_as_rules_answer_it_where_the_model_finds_nothing
 
 def test_a_question_of_which_the_graph_knows_nothing_ends_as_by_rules(invoke: Invoke) -> None:
     question = ("ask", "Which gene causes Tiny epilepsy 7?")
-    ruled, found = invoke(*question), invoke(*question, "--llm", NAME, "--max-calls", "12")
+    ruled, found = invoke(*question), invoke(*question, "--llm", NAME, "--max-calls", "2")
     assert ruled.returncode == found.returncode == 0, found.stderr
     assert "Not enough evidence" in ruled.stdout and "Not enough evidence" in found.stdout
 

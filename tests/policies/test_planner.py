@@ -206,6 +206,7 @@ def test_a_budget_ends_the_asking_and_the_answer_is_given(graph: Graph, limits: 
     assert len(requests) == answer.usage.calls == calls
     assert answer.text.text
     assert answer.text.cited or calls == 1
+    assert ask(graph, script(plan(DRUGS)), "Why is the sky blue?", limits=Limits(calls=1))[0].text.insufficient
 
 
 def test_time_and_cost_are_budgets_too(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:

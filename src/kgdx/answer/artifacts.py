@@ -292,8 +292,8 @@ class Answered(Artifact):
 
 
 @dataclass(frozen=True, slots=True)
-class Drafted(Artifact):
-    """What rules answer, before a model is asked; the log keeps it, since what is found later does not change it."""
+class KeptText(Artifact):
+    """A text that the log keeps, since what is found later does not change it."""
 
     depends: ClassVar[tuple[Reads, ...]] = ()
     kept: ClassVar[bool] = True
@@ -302,6 +302,10 @@ class Drafted(Artifact):
 
     def to_words(self) -> dict[str, Any]:
         return {"text": self.text}
+
+
+class Drafted(KeptText):
+    """What rules answer, before a model is asked."""
 
 
 @dataclass(frozen=True, slots=True)

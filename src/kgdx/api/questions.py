@@ -42,8 +42,8 @@ _REMEDIES = {
 }
 """What becomes of the answer where something failed."""
 
-UNUSABLE = frozenset({"truncated", "malformed", "cut", "context"})
-"""Kinds of a model's errors that are of what it wrote, or was to read, not of whether it can be asked."""
+UNUSABLE = frozenset({"truncated", "malformed", "cut", "context", "budget"})
+"""Kinds of a model's errors that are of what it wrote, was to read or may cost, not of whether it can be asked."""
 
 MAX_QUESTION = 20_000
 """Letters of a question at most."""

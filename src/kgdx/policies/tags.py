@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field
 
 from kgdx.actions.reading import Extract, Rank
 from kgdx.actions.tools import Lookup, Match, Search, Summarise
-from kgdx.answer.artifacts import Read, Retrieved, Searched, Summarised
+from kgdx.answer.artifacts import KeptText, Read, Retrieved, Searched, Summarised
 from kgdx.case import Case, Finding, Status
 from kgdx.episode.conversation import Exchange, exchanges, spans, stopped
 from kgdx.episode.operations import GraphLike, Operations
@@ -67,17 +67,8 @@ def fitted(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: max(0, room - len(CUT))].rstrip()}{CUT}"
 
 
-@dataclass(frozen=True, slots=True)
-class Shown(Artifact):
+class Shown(KeptText):
     """The environment's block after an act."""
-
-    depends: ClassVar[tuple[Reads, ...]] = ()
-    kept: ClassVar[bool] = True
-
-    text: str = field(default="", repr=False)
-
-    def to_words(self) -> dict[str, Any]:
-        return {"text": self.text}
 
 
 class ShowFound(Action):
