@@ -30,15 +30,20 @@ if TYPE_CHECKING:
     from kgdx.actions.tools import Lookup, Match, Search, Summarise
     from kgdx.episode.wish import ACTIONS, Action, parse_action
 
+__all__ = ["ACTIONS", "Action", "Cite", "Describe", "Diagnose", "Explain", "Extract", "GetComorbidity"]
+__all__ += ["GetCooccurrence", "GetCure", "GetDrug", "GetGene", "GetMedicine", "GetPhenotype", "GetSymptom", "GetTest"]
+__all__ += ["InferByComorbidity", "InferByCure", "InferByDrug", "InferByGene", "InferByPhenotype", "InferBySymptom"]
+__all__ += ["InferByTest", "Lookup", "Match", "Rank", "Recognise", "Respond", "Retrieve", "Search", "Summarise"]
+__all__ += ["parse_action"]
+
 __getattr__ = names_of(
     "kgdx",
     {
         "actions.answering": "Cite Respond",
         "actions.describing": "Describe",
         "actions.explaining": "Explain",
-        "actions.headers": "GetCure GetDrug GetGene GetMedicine GetSymptom GetTest "
-        "InferByComorbidity InferByCure InferByDrug InferByGene InferByPhenotype InferBySymptom "
-        "InferByTest",
+        "actions.headers": "GetCure GetDrug GetGene GetMedicine GetSymptom GetTest InferByComorbidity InferByCure "
+        "InferByDrug InferByGene InferByPhenotype InferBySymptom InferByTest",
         "actions.reading": "Diagnose Extract Rank Recognise",
         "actions.retrieving": "GetComorbidity GetCooccurrence GetPhenotype Retrieve",
         "actions.tools": "Lookup Match Search Summarise",

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from kgdx.case.person import CandidateGene, Family, GeneEvidence
     from kgdx.case.phenopacket import case_from_phenopacket, case_to_phenopacket
 
+__all__ = ["About", "Ancestry", "CandidateGene", "Case", "Extraction", "Failure", "Family", "Finding", "FindingReader"]
+__all__ += ["GeneEvidence", "GeneNames", "Issue", "Measurement", "Range", "Resolution", "Span", "Status", "Unread"]
+__all__ += ["case_from_document", "case_from_json", "case_from_osce", "case_from_phenopacket", "case_from_terms"]
+__all__ += ["case_from_text", "case_to_json", "case_to_phenopacket", "names_file", "one_case", "parse_cases"]
+__all__ += ["read_cases", "read_genes", "read_text", "sanitise", "with_person", "with_terms"]
+
 __getattr__ = names_of(
     "kgdx",
     {

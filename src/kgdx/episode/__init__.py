@@ -10,3 +10,8 @@ from kgdx.episode.segment import Author, Kind, Operation, Segment, dump, load, s
 from kgdx.episode.state import Artifact, Limits, State
 from kgdx.episode.wish import ACTIONS, Action, AskModel, AskPatient, Outcome, Remark, Reply, Wish
 from kgdx.episode.world import Patient, World
+
+__all__ = ["ACTIONS", "POLICIES", "Action", "Artifact", "AskModel", "AskPatient", "Author", "Capabilities", "Episode"]
+__all__ += ["Kind", "Limits", "Operation", "Operations", "Outcome", "Patient", "Policy", "Remark", "Replayed", "Reply"]
+__all__ += ["Script", "Segment", "State", "Wish", "World", "advance", "answered", "begin", "dump", "load"]
+__all__ += ["make_policy", "policy_of", "replay", "resume", "run", "run_many", "settle", "spent", "step"]

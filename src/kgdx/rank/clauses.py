@@ -94,11 +94,6 @@ def told_by(*kinds: str) -> re.Pattern[str]:
     return re.compile("|".join(what for kind, what in rows if kind.removesuffix("_zh") in kinds), re.I)
 
 
-def complains(clause: str) -> bool:
-    """Return whether a clause has a word of complaint."""
-    return bool(told_by("complaint").search(clause))
-
-
 def well(text: str) -> int:
     """Return how many signs of two a text gives of a visit without an illness: its purpose, and that all is well."""
     kinds = () if told_by("presents").search(text) else ("purpose", "well")

@@ -15,7 +15,7 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.case.ddxplus_release import PREFIX, evidence_of, evidences
 from kgdx.case.patient import Case, Finding, Issue, Status
-from kgdx.rank.clauses import complains, over, told_by, unread_clauses, well
+from kgdx.rank.clauses import over, told_by, unread_clauses, well
 from kgdx.rank.feature_matrices import among
 from kgdx.rank.fusion import leading
 from kgdx.rank.scorers import Scorer
@@ -142,7 +142,8 @@ class Reliability:
         terms = [term for term in observed if term not in above]
         given = {names.symptom_id(row) for row in query.symptoms}
         symptoms = [each for each in case.findings if each.id in given and not _antecedent(each.id)]
-        complaints = [each for each in (unread_clauses(case) if case.text else case.phrases) if complains(each)]
+        untold = unread_clauses(case) if case.text else case.phrases
+        complaints = [each for each in untold if told_by("complaint").search(each)]
         line = len(units(case.text)) <= LINE
         slight = bool(told_by("mild").search(case.text)) and not (len(terms) > 1 and any(map(self._alarms, terms)))
         current = {each.id for each in case.findings if _current(each, case.text)}

@@ -46,8 +46,7 @@ OF_COMPLAINT, LATER, REVIEW, UNWORDED, JARGON, FAR, FAMILY = 6.0, 0.93, 0.25, 0.
 """How much more a question of the complaint's table is worth than another that tells as much, as far as common
 conditions lead, and what part of that each place further back in a stage has; how much less a whole system is worth,
 what nobody has put in everyday words, what has none at all, and what is of another system than all that is known; and
-how much more its family. Where common conditions lead neither a
-system nor what has no everyday words is asked. Set by hand."""
+how much more its family. Where common conditions lead, no system is asked, nor what has no such words. Set by hand."""
 LEAST_COMMON = 0.5
 """How far common conditions lead at least where questions of the complaint's table are valued."""
 SETTLING, LIKELY, RARELY = 5, 0.4, 0.6

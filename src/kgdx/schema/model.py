@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeVar
 
 from kgdx.errors import SchemaError
+
+Named = TypeVar("Named")
 
 Characteristic = Literal["symmetric", "irreflexive", "inverse functional"]
 PropertyType = Literal["string", "integer", "float", "boolean", "strings", "floats"]
@@ -113,20 +115,16 @@ class Schema:
     relations: Mapping[str, Relation]
 
     def node(self, name: str) -> NodeClass:
-        try:
-            return self.nodes[name]
-        except KeyError:
-            raise SchemaError(
-                f"no node class {name!r} in the ontology", hint=f"one of {', '.join(self.nodes)}"
-            ) from None
+        return _named(self.nodes, name, "node class")
 
     def relation(self, name: str) -> Relation:
-        try:
-            return self.relations[name]
-        except KeyError:
-            raise SchemaError(
-                f"no relation {name!r} in the ontology", hint=f"one of {', '.join(self.relations)}"
-            ) from None
+        return _named(self.relations, name, "relation")
+
+
+def _named(table: Mapping[str, Named], name: str, kind: str) -> Named:
+    if name not in table:
+        raise SchemaError(f"no {kind} {name!r} in the ontology", hint=f"one of {', '.join(table)}")
+    return table[name]
 
 
 MATCHES: Mapping[str, str] = MappingProxyType(
